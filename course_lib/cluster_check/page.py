@@ -195,16 +195,17 @@ def _table(
 
 def _curves(axes: Any, found: Checkup) -> None:
     ranks, sizes = found.place.world_size, [one.message_bytes for one in found.sums]
-    measured = [bus_bytes_per_s(one, ranks) / 1e9 for one in found.sums]
-    modelled = [2 * (ranks - 1) / ranks * size / expected_seconds(size, found.pairs, ranks) / 1e9 for size in sizes]
+    measured = [bus_bytes_per_s(one, ranks) for one in found.sums]
+    modelled = [2 * (ranks - 1) / ranks * size / expected_seconds(size, found.pairs, ranks) for size in sizes]
     axes.plot(sizes, modelled, color=COLORS["orange"], dashes=(5, 2), label="a ring's, of the slowest link (computed)")
     axes.plot(sizes, measured, "o", color=COLORS["blue"], label="all-reduce (measured)")
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xticks(sizes, [format_bytes(size) for size in sizes])
+    axes.yaxis.set_major_formatter(lambda rate, _: f"{format_bytes(rate)}/s")  # as in the table, not as powers of ten
     axes.minorticks_off()
     axes.set_xlabel("message size")
-    axes.set_ylabel("bus bandwidth, GB/s")
+    axes.set_ylabel("bus bandwidth")
     axes.set_title("All-reduce of all ranks")
     axes.grid()
     axes.legend(loc="upper left", bbox_to_anchor=(0, -0.16))  # where no point lies

@@ -161,7 +161,7 @@ def guess_and_unfold(desk: Desk) -> None:
     fold = desk.page.locator(".jp-Cell:has(+ .jp-Cell details.result) + .jp-Cell details.result").first
     expect(fold).not_to_have_attribute("open", "")
     desk.go_to("alone-question-guess")
-    for key in ("Tab", "Space", "ArrowDown"):
+    for key in ("Enter", "Space", "ArrowDown"):  # Enter comes to the choices, as Tab does, and opens no text
         desk.press(key)
     desk.press("Shift+Enter")
     desk.write("alone-run", "print(1)")

@@ -289,6 +289,12 @@ def test_a_picture_of_many_findings_names_the_page_for_the_rest() -> None:
     assert draw_checkup(checkup())._suptitle.get_text() == "Nothing was found that is not as it should be."
 
 
+def test_the_picture_names_rates_with_their_units_as_the_table_does():
+    picture = draw_checkup(checkup())
+    axes = next(axes for axes in picture.axes if axes.get_ylabel() == "bus bandwidth")
+    assert axes.yaxis.get_major_formatter()(1e8, 0) == "100 MB/s"
+
+
 def test_no_point_lies_under_the_legend() -> None:
     picture = draw_checkup(checkup())
     picture.draw_without_rendering()

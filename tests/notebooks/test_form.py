@@ -81,3 +81,11 @@ def test_a_code_cell_on_a_slide_fits_its_width(lecture):
 
 def test_nothing_prints_twenty_lines_of_the_library(lecture):
     assert [cell.id for cell in lecture if cell.cell_type == "code" and "show_source(" in cell.source] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_bold_italics_end_before_the_next_begin(page):
+    """JupyterLab shows the inner asterisks of `***p*, *n***`; `***p***, ***n***` is the same everywhere."""
+    for cell in nbformat.read(page, as_version=4).cells:
+        if cell.cell_type == "markdown":
+            assert not re.search(r"\*{3}[^*\n]+\*[^*\n]+\*[^*\n]+\*{3}", cell.source), cell.id

@@ -107,7 +107,7 @@ def _not_begun(grade: Grade) -> str:
     """One line, with how to begin; the judge's words only where they say more than that nothing is written."""
     said = [message for message in grade.messages if "not attempted yet: " not in message]
     hint = _hint(grade)
-    words = [escape(message) for message in said] + ([f"<em>A hint.</em> {escape(hint)}"] if hint else [])
+    words = [escape(message) for message in said] + ([f"<em>A hint.</em> {_inline(hint)}"] if hint else [])
     return f"<li>{_titled(grade)}: {_points(grade)}. {' '.join(words)}</li>"
 
 
@@ -121,7 +121,7 @@ def _exercise(grade: Grade, source: dict[str, str]) -> str:
     parts += [f"<pre>{escape(message)}</pre>" for message in grade.messages]
     parts.append(f"<p>Judged on {escape(grade.way)}.</p>" if grade.way else "")
     hint = _hint(grade)
-    parts.append(f"<p><em>A hint.</em> {escape(hint)}</p>" if hint else "")
+    parts.append(f"<p><em>A hint.</em> {_inline(hint)}</p>" if hint else "")
     return "\n".join(filter(None, parts))
 
 

@@ -70,6 +70,13 @@ def test_what_is_right_takes_one_line_and_the_page_ends_with_what_comes_next():
     )
 
 
+def test_code_in_a_hint_is_code_and_not_text_with_backticks():
+    handed_in = [Grade("06d", "The step and its bubble", 0, 4, ["case: rank 1 did nothing"])]
+    page = page_of(Graded("ann", "ann/06_pipeline_parallelism.ipynb", handed_in, "d"))
+    assert "then <code>transfer</code> later" in page
+    assert "`" not in page
+
+
 def test_what_to_do_next_names_what_is_begun_before_what_is_not():
     wrong, unwritten = grades(1, 0)
     empty = Grade("02c", "Ring all-gather", 0, 3, ["not attempted yet: the function still raises NotImplementedError"])

@@ -133,8 +133,11 @@
   };
 
   // From a cell, Tab comes to its first fold or choice, and not first to the buttons that JupyterLab has in its corner.
+  // Enter comes to the choice too, where JupyterLab would open the text under it, with the cursor before its label.
   const tabInto = event => {
-    if (event.key !== 'Tab' || event.shiftKey || !event.target.matches?.('.jp-MarkdownCell')) return;
+    const enters = event.key === 'Enter' && event.target.matches?.('.course-has-guess:not(.course-free-guess)');
+    if (!enters && (event.key !== 'Tab' || !event.target.matches?.('.jp-MarkdownCell'))) return;
+    if (event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return;
     const choice = event.target.querySelector('.course-guess input:checked, .course-guess input');
     const first = choice ?? event.target.querySelector('details.result > summary');
     if (!first) return;
