@@ -15,11 +15,12 @@ from typing import Any
 import click
 import nbformat
 
-from course_lib.grading.exercises.sources import FOLDER, PACK, packed
+from course_lib.grading.exercises.sources import FOLDER, PACK, packed, points_of
 from course_lib.notebooks import departures, execute, normal_text
 
 REGION = re.compile(r"^([ \t]*)### BEGIN SOLUTION.*?^[ \t]*### END SOLUTION[^\n]*", re.DOTALL | re.MULTILINE)
 STUB = "# TODO: your code here\n{0}raise NotImplementedError"
+SAID_POINTS = re.compile(r"(`, |of the )[\d.]+ points?\b")  # of an exercise, in its own cells
 NOT_FOR_STUDENTS = "solution-only"  # a cell with this tag is left out
 
 
@@ -45,10 +46,25 @@ def derive(notebook: Any) -> Any:
     return notebook
 
 
+def say_points(notebook: Any) -> bool:
+    """Let the cells of each exercise say the points that the page's table gives it; whether one said others."""
+    cells = {cell.id: cell for cell in notebook.cells if cell.cell_type == "markdown"}
+    changed = False
+    for letter, points in points_of(cells["title"].source if "title" in cells else "").items():
+        said = rf"\g<1>{points:g} point" + ("" if points == 1 else "s")
+        for name, cell in cells.items():
+            if name == letter or name.startswith(f"{letter}-"):
+                before, cell.source = cell.source, SAID_POINTS.sub(said, cell.source)
+                changed |= cell.source != before
+    return changed
+
+
 def derived_text(path: Path) -> str:
     """The text of the notebook that students get for this solution."""
     try:
-        return normal_text(derive(nbformat.read(path, as_version=4)))
+        notebook = nbformat.read(path, as_version=4)
+        say_points(notebook)
+        return normal_text(derive(notebook))
     except MarkerError as error:
         raise click.ClickException(f"{path}, {error}") from error
 
@@ -64,6 +80,8 @@ def derived_text(path: Path) -> str:
 def build(check: bool, solutions: Path, exercises: Path, variant: str | None, out: Path) -> None:
     """Make the exercises from the solutions, and pack what the grader needs of them for copies without solutions.
 
+    The points of an exercise stand in the table of its page: text that says others is mended, in the solutions, too.
+
     With --variant it makes the folder OUT/NAME: exercises of which some ask something else, so that the public answer
     gets no point, and `exercises.zip`, which check and `course grade --variants OUT` need. The same secret gives the
     same files.
@@ -73,6 +91,7 @@ def build(check: bool, solutions: Path, exercises: Path, variant: str | None, ou
         return
     stale = []
     for source in sorted(solutions.glob("*.ipynb")):
+        stale += _mended_solution(source, check)
         target, text = exercises / source.name, derived_text(source)
         if target.exists() and target.read_text(encoding="utf-8") == text:
             continue
@@ -86,6 +105,17 @@ def build(check: bool, solutions: Path, exercises: Path, variant: str | None, ou
     if check and stale:
         names = ", ".join(map(str, stale))
         raise click.ClickException(f"out of step with solutions/: {names}. `course build` makes them anew.")
+
+
+def _mended_solution(path: Path, check: bool) -> list[Path]:
+    """The page, if its text says other points than its table; it is written unless this is only a check."""
+    notebook = nbformat.read(path, as_version=4)
+    if not say_points(notebook):
+        return []
+    if not check:
+        path.write_text(normal_text(notebook), encoding="utf-8")
+        click.echo(f"wrote {path}")
+    return [path]
 
 
 def _build_variant(secret: str, solutions: Path, out: Path) -> None:

@@ -124,7 +124,8 @@ def _refuse_what_is_taken(package: Path, chapter: str, letter: str, function: st
         hint = f"; {chapter}{free} is free" if free else ""
         raise click.ClickException(f"{chapter}{letter} is there already: {there[letter]}{hint}")
     for path in there.values():
-        if re.search(rf"\b{re.escape(function)}\b", path.read_text(encoding="utf-8")):
+        words = f"{path.stem[2:]}\n{path.read_text(encoding='utf-8')}"
+        if re.search(rf"\b{re.escape(function)}\b", words):
             raise click.ClickException(f"{function} stands in {path} already: give the function a name of its own")
 
 

@@ -65,3 +65,20 @@ def test_building_twice_changes_nothing_and_check_sees_a_difference(tmp_path, mo
     result = CliRunner().invoke(build, ["--check"])
     assert result.exit_code == 1
     assert "out of step with solutions/: exercises/99_ring.ipynb" in result.output
+
+
+def test_an_exercises_text_says_the_points_of_the_pages_table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    title = "| | you write | points |\n|---|---|---:|\n| [a](#a) | a ring | 4 |\n| [b](#b) | a tree | 1 |"
+    task = "**Write** `ring(comm)`, 3 points. Limit, 1 of the 3 points: two steps; 2 points on a grid stay."
+    cells = [("title", title), ("a", task), ("b", "**Write** `tree(comm)`, 2 points."), ("end", "`x`, 7 points")]
+    page = tmp_path / "solutions" / "99_ring.ipynb"
+    page.parent.mkdir()
+    page.write_text(json.dumps(nbf.new_notebook(cells=[nbf.new_markdown_cell(text, id=name) for name, text in cells])))
+    assert "solutions/99_ring.ipynb" in CliRunner().invoke(build, ["--check"]).output
+    assert CliRunner().invoke(build).output == "wrote solutions/99_ring.ipynb\nwrote exercises/99_ring.ipynb\n"
+    for path in (page, tmp_path / "exercises" / page.name):
+        said = ["".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]]
+        assert said[1] == task.replace("3 points", "4 points")
+        assert said[2:] == ["**Write** `tree(comm)`, 1 point.", "`x`, 7 points"]
+    assert CliRunner().invoke(build, ["--check"]).exit_code == 0

@@ -41,7 +41,7 @@ def test_a_mistake_that_explains_the_first_wrong_call_only_is_not_blamed():
 
 def test_a_sentence_with_numbers_of_the_call_is_one_mistake_in_all_calls():
     mistakes = "Before the first word it is 0, not {len(schedule)}\n    peak = 0 -> peak = len(schedule)"
-    exercise = function_exercise(id="06e", title="", function="peak_held", points=1, mistakes=mistakes)
+    exercise = function_exercise("chapter_06.e_peak_held", mistakes=mistakes)
     ranks = range(1, 5)
     case = Case(1, [([["F", "B"]] * count,) for count in ranks], [[1] * count for count in ranks])
     (found,) = findings(exercise, case, Outcome([[count + 1] * count for count in ranks], Trace(1, [])))

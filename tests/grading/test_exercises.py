@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import nbformat
 import numpy as np
@@ -19,7 +18,6 @@ from course_lib.grading.judge.grader import Grade, Grader
 from course_lib.grading.submissions import notebook
 from course_lib.notebooks import execute
 
-SPECIFICATIONS = Path(__file__).parents[2] / "solutions" / "exercises"
 IDS = [exercise.id for chapter in chapters() for exercise in exercises_of(chapter)]
 
 
@@ -97,13 +95,6 @@ def test_an_exercise_has_four_mistakes_and_two_or_three_right_answers_at_least(e
     has = f"{exercise_id} has {sentences} sentences on mistakes and {len(right)} right answers"
     enough = sentences >= asked[0] and len(right) >= asked[1]
     assert enough, f"{has}; {asked[0]} and {asked[1]} are asked for"
-
-
-@pytest.mark.parametrize("chapter", chapters())
-def test_a_file_is_called_by_its_exercises_letter_and_function(chapter):
-    found = [(exercise.id, exercise.function) for exercise in exercises_of(chapter)]
-    files = sorted(path.stem for path in (SPECIFICATIONS / f"chapter_{chapter}").glob("[a-z]_*.py"))
-    assert found == [(chapter + name[0], name[2:]) for name in files]
 
 
 @pytest.mark.exhaustive

@@ -15,6 +15,7 @@ from course_lib.grading import rules
 from course_lib.grading.exercise import Case, Diagnosis, Exercise, Failure, Outcome, Rule, whole_numbers
 from course_lib.grading.exercises.diagnoses import FAILURES, direction_of
 from course_lib.grading.exercises.mistakes import by_call, by_rank, read_mistakes, right_ends, right_results
+from course_lib.grading.exercises.sources import page_text, points_of, titles_of
 from course_lib.grading.verdict import difference, shown_argument
 
 __all__ = [
@@ -96,7 +97,26 @@ def other_call(name: str, reasons: Reasons, tolerance: float = 1e-9) -> Diagnosi
     return diagnose
 
 
+def named_by(module: str) -> dict[str, Any]:
+    """Id and function of the exercise in this module, from its name; its title and points from the chapter's page.
+
+    >>> named_by("course_lib.grading.exercises.chapter_04.e_halo_rows")
+    {'id': '04e', 'function': 'halo_rows', 'title': 'Halo exchange', 'points': 6.0}
+
+    Raises:
+        KeyError: if the page has no heading or no row of its table for the exercise.
+    """
+    chapter, _, file = module.rpartition("chapter_")[2].partition(".")
+    letter, _, function = file.partition("_")
+    titles, points = titles_of(page_text(chapter)), points_of(page_text(chapter))
+    for what, found in (("heading", titles), ("row in its table", points)):
+        if letter not in found:
+            raise KeyError(f"the page of the solutions of chapter {chapter} has no {what} for exercise {letter}")
+    return {"id": chapter + letter, "function": function, "title": titles[letter], "points": points[letter]}
+
+
 def function_exercise(
+    module: str,
     *,
     cases: Callable[[np.random.Generator], Iterator[Case]] | None = None,
     calls: Callable[[np.random.Generator], Iterator[tuple[Any, ...]]] | None = None,
@@ -112,6 +132,7 @@ def function_exercise(
     """An exercise on a function without ranks: what each call returns is looked at, and the mistakes name what it is.
 
     Args:
+        module: its `__name__`, see `named_by`.
         calls: the arguments of each call.
         label: what the student reads about them all.
         cases: in place of `calls`. Where one expects nothing, right is what the solution gives.
@@ -132,6 +153,7 @@ def function_exercise(
         for key, text, value in by_call(exercise, call):
             yield key, text, like(value)
 
+    fields |= named_by(module)
     told = other_call(fields["function"], said, max(tolerance, 1e-9))
     fields |= {"cases": drawn, "mistakes": read_mistakes(mistakes)}
     late = (too_slow(fields["function"], slow),) if slow else ()
@@ -141,6 +163,7 @@ def function_exercise(
 
 
 def rank_exercise(
+    module: str,
     *,
     cases: Callable[[np.random.Generator], Iterator[Case]],
     mistakes: str = "",
@@ -154,6 +177,7 @@ def rank_exercise(
     """An exercise on ranks: what they end with is looked at, and the mistakes name what it is.
 
     Args:
+        module: its `__name__`, see `named_by`.
         cases: where one expects nothing, right is what the solution ends with. In every other case the ranks begin
             one after the other, the last one first, unless the exercise has a clock: so whoever receives from anyone
             must look from whom it came.
@@ -187,7 +211,8 @@ def rank_exercise(
             case = case if exercise.clock or number % 2 == 0 else _last_rank_first(case)
             yield case if case.expected else replace(case, expected=right_ends(exercise, case))
 
-    fields |= {"cases": drawn, "mistakes": read_mistakes(mistakes), "diagnoses": (*before, told, *diagnoses)}
+    fields |= named_by(module) | {"cases": drawn, "mistakes": read_mistakes(mistakes)}
+    fields |= {"diagnoses": (*before, told, *diagnoses)}
     exercise = Exercise(hints=tuple(hints.strip().splitlines()), **fields)
     return exercise
 

@@ -21,6 +21,8 @@ IN_USE = Path(OTHER_PACK) if OTHER_PACK else PACK
 WHERE = FOLDER / "exercises" if IS_CLONE else IN_USE
 VARIANT = "variant.txt"  # a pack's member with the name of the variant, if it is one
 ANSWER = re.compile(r"^# %% (right|right by night|wrong): (\w+)\n", re.MULTILINE)
+TITLE = re.compile(r'^## <a id="(\w)"></a>\w\) (.*)$', re.MULTILINE)
+POINTS = re.compile(r"^\| \[(\w)\]\(#\w\) \|.*\| ([\d.]+) \|$", re.MULTILINE)
 MARKERS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[^\n]*\n?", re.MULTILINE)
 LIBRARY = "course_lib"  # what a page imports of it shows and runs; answers do without
 
@@ -45,6 +47,22 @@ def notebook_cells(chapter: str) -> list[tuple[str, str]]:
     if IS_CLONE:
         return _read_cells(chapter)
     return [(name, source) for name, source in json.loads(_packed(f"{chapter}.json"))]
+
+
+def titles_of(text: str) -> dict[str, str]:
+    """The title of each exercise of a page, by its letter: what its heading says."""
+    return dict(TITLE.findall(text))
+
+
+def points_of(text: str) -> dict[str, float]:
+    """The points of each exercise of a page, by its letter: what the table in its first cell says."""
+    return {letter: float(points) for letter, points in POINTS.findall(text)}
+
+
+@cache
+def page_text(chapter: str) -> str:
+    """The headings of a chapter's solutions, and the rows of its table: where titles and points of exercises stand."""
+    return _read_headings(chapter) if IS_CLONE else _packed(f"{chapter}.md")
 
 
 def wrong_answer(exercise_id: str, name: str) -> str:
@@ -87,6 +105,7 @@ def members() -> dict[str, str]:
         texts[path.relative_to(FOLDER / "exercises").as_posix()] = path.read_text(encoding="utf-8")
     for path in sorted(FOLDER.glob("*.ipynb")):
         texts[f"{path.name[:2]}.json"] = json.dumps(_read_cells(path.name[:2]))
+        texts[f"{path.name[:2]}.md"] = _read_headings(path.name[:2])
     for path in sorted(FOLDER.glob("catalogue/*.py")):
         for name, source in answers_of(path.stem)["wrong"]:
             texts[f"{path.stem}/{name}.py"] = source
@@ -122,10 +141,18 @@ def variant() -> str:
         return archive.read(VARIANT).decode() if VARIANT in archive.namelist() else ""
 
 
-def _read_cells(chapter: str) -> list[tuple[str, str]]:
+def _cells_of(chapter: str, kind: str) -> list[dict[str, Any]]:
     (path,) = FOLDER.glob(f"{chapter}_*.ipynb")
-    cells = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
-    return [(cell["id"], _as_program(cell)) for cell in cells if _belongs(cell)]
+    return [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == kind]
+
+
+def _read_cells(chapter: str) -> list[tuple[str, str]]:
+    return [(cell["id"], _as_program(cell)) for cell in _cells_of(chapter, "code") if _belongs(cell)]
+
+
+def _read_headings(chapter: str) -> str:
+    lines = [line for cell in _cells_of(chapter, "markdown") for line in "".join(cell["source"]).splitlines()]
+    return "\n".join(line for line in lines if TITLE.match(line) or POINTS.match(line))
 
 
 def _belongs(cell: dict[str, Any]) -> bool:

@@ -136,10 +136,7 @@ You deal out by what the examples are (number % world_size), and not by their pl
 """
 
 EXERCISE = function_exercise(
-    id="01a",
-    title="The parts of an epoch",
-    function="part",
-    points=2,
+    __name__,
     cases=parts_of_epochs,
     mistakes=MISTAKES,
     before=(own_shuffle,),

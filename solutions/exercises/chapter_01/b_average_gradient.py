@@ -72,10 +72,7 @@ still holds its own gradient. Write the result into `gradient` itself, with copy
 """
 
 EXERCISE = rank_exercise(
-    id="01b",
-    title="The average of uneven parts",
-    function="average_gradient",
-    points=3,
+    __name__,
     cases=averaged_gradients,
     dtypes=NUMBERS,
     rules=(

@@ -183,10 +183,7 @@ MISTAKES = r"""
 """
 
 EXERCISE = rank_exercise(
-    id="01d",
-    title="Overlap",
-    function="overlapped_backward",
-    points=4,
+    __name__,
     cases=layers_becoming_ready,
     clock=True,
     network=Network(latency_s=1e-3, bytes_per_s=1e6),

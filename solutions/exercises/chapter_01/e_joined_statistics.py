@@ -76,10 +76,7 @@ has the right mean, and added up the squares of the ranks' sums, where the squar
 """
 
 EXERCISE = rank_exercise(
-    id="01e",
-    title="Batch statistics with one all-reduce",
-    function="joined_statistics",
-    points=3,
+    __name__,
     answer="return",
     cases=joined_statistics,
     dtypes=NUMBERS,

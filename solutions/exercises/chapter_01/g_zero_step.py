@@ -119,10 +119,7 @@ has the right momentum, but moved by that from before this step
 """
 
 EXERCISE = rank_exercise(
-    id="01g",
-    title="A step of ZeRO, stage 1",
-    function="zero_step",
-    points=3,
+    __name__,
     answer="return",
     cases=sharded_steps,
     rules=(

@@ -70,10 +70,7 @@ MISTAKES = r"""
 """
 
 EXERCISE = function_exercise(
-    id="01h",
-    title="Find an input that shows the bug",
-    function="wrong_way",
-    points=2,
+    __name__,
     cases=wrong_ways,
     mistakes=MISTAKES,
     hints="""

@@ -57,10 +57,7 @@ trained alone: no gradient crossed the wire
 """
 
 EXERCISE = rank_exercise(
-    id="01i",
-    title="Mend the bug",
-    function="mended_training",
-    points=3,
+    __name__,
     cases=runs_with_adagrad,
     dtypes=NUMBERS,
     rules=(

@@ -42,10 +42,7 @@ That is what overlap saves; asked for are the seconds with it
 """
 
 EXERCISE = function_exercise(
-    id="01j",
-    title="What overlap buys",
-    function="step_seconds",
-    points=3,
+    __name__,
     calls=timed_steps,
     label="the seconds of a step",
     tolerance=1e-6,  # seconds in float32 are right, too

@@ -253,10 +253,7 @@ has the mean over all ranks; asked for is the sum
 """
 
 EXERCISE = rank_exercise(
-    id="01k",
-    title="Fully sharded, one layer ahead",
-    function="sharded_step",
-    points=5,
+    __name__,
     answer="return",
     cases=sharded_layers,
     clock=True,

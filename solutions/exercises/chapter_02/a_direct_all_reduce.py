@@ -37,10 +37,7 @@ MISTAKES = r"""
 """
 
 EXERCISE = rank_exercise(
-    id="02a",
-    title="Each with each",
-    function="direct_all_reduce",
-    points=2,
+    __name__,
     cases=sums(SHAPES),
     rules=(
         Rule(each_with_each),

@@ -74,10 +74,7 @@ MISTAKES = r"""
 """
 
 EXERCISE = rank_exercise(
-    id="02b",
-    title="Ring: the first circle",
-    function="ring_reduce_scatter",
-    points=4,
+    __name__,
     cases=scattered_sums,
     rules=ring_rules(1),
     mistakes=MISTAKES,

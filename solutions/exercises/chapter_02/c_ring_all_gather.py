@@ -88,10 +88,7 @@ MISTAKES = r"""
 """
 
 EXERCISE = rank_exercise(
-    id="02c",
-    title="Ring: the second circle",
-    function="ring_all_gather",
-    points=3,
+    __name__,
     cases=finished_chunks,
     rules=ring_rules(1),
     mistakes=MISTAKES,

@@ -40,10 +40,7 @@ MISTAKES = r"""
 """
 
 EXERCISE = rank_exercise(
-    id="02d",
-    title="Ring all-reduce",
-    function="ring_all_reduce",
-    points=2,
+    __name__,
     cases=sums(SHAPES),
     rules=ring_rules(2),
     mistakes=MISTAKES,

@@ -61,10 +61,7 @@ MISTAKES = r"""
 """
 
 EXERCISE = rank_exercise(
-    id="02e",
-    title="Tree",
-    function="tree_all_reduce",
-    points=4,
+    __name__,
     cases=sums(TREE_SHAPES),
     rules=(
         rules.total_bytes(

@@ -60,10 +60,7 @@ MISTAKES = r"""
 """
 
 EXERCISE = rank_exercise(
-    id="02f",
-    title="Find the bug",
-    function="mended_ring",
-    points=3,
+    __name__,
     cases=sums(SHAPES),
     rules=(
         rules.neighbors(right_neighbor, "its right neighbor"),

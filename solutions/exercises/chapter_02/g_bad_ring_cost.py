@@ -36,10 +36,7 @@ That is one round; they come one after the other
 """
 
 EXERCISE = function_exercise(
-    id="02g",
-    title="What does the mended ring cost?",
-    function="bad_ring_cost",
-    points=3,
+    __name__,
     calls=costs_of_the_bad_ring,
     label="the bad ring",
     tolerance=1e-6,  # seconds in float32 are right, too

@@ -34,10 +34,7 @@ or
 """
 
 EXERCISE = function_exercise(
-    id="02h",
-    title="Where the ring overtakes the tree",
-    function="crossover_bytes",
-    points=3,
+    __name__,
     calls=crossovers,
     label="the crossover",
     tolerance=1e-6,

@@ -91,10 +91,7 @@ MISTAKES = r"""
 """
 
 EXERCISE = rank_exercise(
-    id="02j",
-    title="Machines of several ranks",
-    function="hierarchical_all_reduce",
-    points=3,
+    __name__,
     cases=sums_on_nodes,
     rules=(
         Rule(bytes_between_nodes),

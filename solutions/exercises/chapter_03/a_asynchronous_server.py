@@ -26,10 +26,7 @@ MISTAKES = r"""
 """
 
 EXERCISE = rank_exercise(
-    id="03a",
-    title="An asynchronous server",
-    function="asynchronous_server",
-    points=4,
+    __name__,
     cases=asynchronous,
     dtypes=NUMBERS,
     answer="return",

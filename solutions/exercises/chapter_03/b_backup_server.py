@@ -64,10 +64,7 @@ holds {steps + 1} updates; {steps} were asked for
 """
 
 EXERCISE = rank_exercise(
-    id="03b",
-    title="Backup workers",
-    function="backup_server",
-    points=4,
+    __name__,
     cases=backups,
     dtypes=NUMBERS,
     answer="return",

@@ -59,10 +59,7 @@ That lets only the slowest go on
 """
 
 EXERCISE = function_exercise(
-    id="03c",
-    title="May it go on?",
-    function="may_go_on",
-    points=2,
+    __name__,
     calls=questions_of_slack,
     label="the rule",
     mistakes=MISTAKES,

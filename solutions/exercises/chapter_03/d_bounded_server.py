@@ -105,10 +105,7 @@ got other parameters: a worker went on one gradient too early. More than slack a
 """
 
 EXERCISE = rank_exercise(
-    id="03d",
-    title="A server with slack",
-    function="bounded_server",
-    points=4,
+    __name__,
     cases=bounded,
     dtypes=NUMBERS,
     answer="return",

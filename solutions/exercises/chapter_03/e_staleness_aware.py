@@ -92,10 +92,7 @@ has the same numbers in all its answers, those of the last one: each recv overwr
 """
 
 EXERCISE = rank_exercise(
-    id="03e",
-    title="Old gradients count less",
-    function="staleness_aware",
-    points=4,
+    __name__,
     cases=stale,
     dtypes=NUMBERS,
     answer="return",

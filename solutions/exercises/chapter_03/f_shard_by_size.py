@@ -109,10 +109,7 @@ You gave all of them to one server
 """
 
 EXERCISE = function_exercise(
-    id="03f",
-    title="Shards by size",
-    function="shard_by_size",
-    points=3,
+    __name__,
     cases=shards,
     mistakes=MISTAKES,
     like=with_these_tensors,

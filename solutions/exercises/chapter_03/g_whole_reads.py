@@ -180,10 +180,7 @@ MISTAKES = r"""
 """
 
 EXERCISE = rank_exercise(
-    id="03g",
-    title="The torn read",
-    function="whole_reads",
-    points=4,
+    __name__,
     cases=whole_reads,
     dtypes=NUMBERS,
     answer="return",

@@ -22,10 +22,7 @@ ends with the gradients of one worker alone: each is answered from a copy of its
 """
 
 EXERCISE = rank_exercise(
-    id="03h",
-    title="Find the bug",
-    function="mended_server",
-    points=2,
+    __name__,
     cases=asynchronous,
     dtypes=NUMBERS,
     answer="return",

@@ -35,10 +35,7 @@ transposed weight_grad: it has the shape of the weight, [outputs, inputs]
 """
 
 EXERCISE = rank_exercise(
-    id="04a",
-    title="Cut by outputs, the way back",
-    function="output_split_backward",
-    points=5,
+    __name__,
     answer="return",
     cases=layers,
     rules=all_reduced(lambda case: case.tensor.numel(), "only x_grad crosses, batch × inputs numbers"),

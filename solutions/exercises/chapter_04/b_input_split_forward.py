@@ -35,10 +35,7 @@ divided the sum by the number of ranks; the addends are parts of one sum
 """
 
 EXERCISE = rank_exercise(
-    id="04b",
-    title="Cut by inputs, and the bias",
-    function="input_split_forward",
-    points=4,
+    __name__,
     answer="return",
     cases=layers,
     rules=all_reduced(lambda case: case.about["elements"], "only y crosses, batch × outputs numbers"),

@@ -68,10 +68,7 @@ or
 """
 
 EXERCISE = function_exercise(
-    id="04c",
-    title="The bytes of three cuts",
-    function="split_bytes",
-    points=4,
+    __name__,
     cases=sizes,
     tolerance=1e-9,
     mistakes=MISTAKES,

@@ -62,10 +62,7 @@ returned zeros: add each step's product to C
 """
 
 EXERCISE = rank_exercise(
-    id="04d",
-    title="SUMMA",
-    function="summa_block",
-    points=6,
+    __name__,
     answer="return",
     cases=products,
     rules=(

@@ -50,10 +50,7 @@ took for one rank's rows whatever came first: name the rank that you receive fro
 """
 
 EXERCISE = rank_exercise(
-    id="04e",
-    title="Halo exchange",
-    function="halo_rows",
-    points=6,
+    __name__,
     answer="return",
     cases=pictures,
     rules=(

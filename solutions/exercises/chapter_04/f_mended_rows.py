@@ -37,10 +37,7 @@ Dilation spreads the kernel; it does not move where it begins
 """
 
 EXERCISE = function_exercise(
-    id="04f",
-    title="Find the bug",
-    function="mended_rows",
-    points=2,
+    __name__,
     calls=kernels,
     label="the rows that are needed",
     mistakes=MISTAKES,

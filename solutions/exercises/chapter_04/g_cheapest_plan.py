@@ -40,10 +40,7 @@ or
 """
 
 EXERCISE = function_exercise(
-    id="04g",
-    title="A choice for each layer",
-    function="cheapest_plan",
-    points=3,
+    __name__,
     calls=networks,
     label="the cheapest plan",
     mistakes=MISTAKES,

@@ -38,10 +38,7 @@ or
 """
 
 EXERCISE = function_exercise(
-    id="05c",
-    title="Rows of heads",
-    function="rows_of_rank",
-    points=3,
+    __name__,
     calls=attentions,
     label="rows of a rank's heads",
     mistakes=MISTAKES,

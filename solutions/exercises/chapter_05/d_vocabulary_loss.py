@@ -89,10 +89,7 @@ or
 """
 
 EXERCISE = rank_exercise(
-    id="05d",
-    title="The loss of a cut vocabulary",
-    function="vocabulary_loss",
-    points=5,
+    __name__,
     answer="return",
     cases=texts,
     tolerance=1e-4,

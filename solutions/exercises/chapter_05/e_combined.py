@@ -64,10 +64,7 @@ or
 """
 
 EXERCISE = function_exercise(
-    id="05e",
-    title="Softmax in pieces",
-    function="combined",
-    points=4,
+    __name__,
     calls=attentions,
     label="pieces put together",
     tolerance=1e-6,

@@ -48,10 +48,7 @@ What crosses has `width` numbers a token: the hidden numbers of the MLP stay on 
 """
 
 EXERCISE = function_exercise(
-    id="05f",
-    title="The traffic of a block",
-    function="block_traffic",
-    points=3,
+    __name__,
     calls=blocks,
     label="collectives of a block",
     tolerance=1e-9,

@@ -35,10 +35,7 @@ The seeds of the dropout inside a layer come first
 """
 
 EXERCISE = function_exercise(
-    id="05g",
-    title="Find the bug",
-    function="mended_seeds",
-    points=3,
+    __name__,
     calls=worlds,
     label="seeds of dropout masks",
     mistakes=MISTAKES,

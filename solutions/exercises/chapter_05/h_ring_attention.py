@@ -78,10 +78,7 @@ has added a piece as measured from that piece's own largest score: measure it fr
 """
 
 EXERCISE = rank_exercise(
-    id="05h",
-    title="Attention on a ring",
-    function="ring_attention",
-    points=4,
+    __name__,
     answer="return",
     cases=sequences,
     tolerance=1e-4,

@@ -40,10 +40,7 @@ That is a list for each micro-batch; asked for is one for each stage
 """
 
 EXERCISE = function_exercise(
-    id="06a",
-    title="Who waits",
-    function="forward_ends",
-    points=3,
+    __name__,
     calls=pipelines,
     label="ends of forward passes",
     mistakes=MISTAKES,

@@ -41,10 +41,7 @@ When no F is left there are still B to do
 """
 
 EXERCISE = function_exercise(
-    id="06b",
-    title="1F1B",
-    function="one_f_one_b",
-    points=4,
+    __name__,
     calls=sizes,
     label="orders of 1F1B",
     mistakes=MISTAKES,

@@ -75,10 +75,7 @@ Micro-batches may go in any order: only who waits for ever is a deadlock
 """
 
 EXERCISE = function_exercise(
-    id="06c",
-    title="Can it be done?",
-    function="first_problem",
-    points=4,
+    __name__,
     calls=schedules,
     label="what is wrong with schedules",
     before=(taken_apart,),

@@ -51,10 +51,7 @@ or
 """
 
 EXERCISE = function_exercise(
-    id="06d",
-    title="The step and its bubble",
-    function="step_and_bubble",
-    points=4,
+    __name__,
     calls=steps,
     label="steps and bubbles",
     tolerance=1e-6,

@@ -62,10 +62,7 @@ That is the worst rank; asked for is a number for each rank
 """
 
 EXERCISE = function_exercise(
-    id="06e",
-    title="What is held",
-    function="peak_held",
-    points=3,
+    __name__,
     calls=schedules,
     label="activations that are held",
     before=(taken_apart,),

@@ -40,10 +40,7 @@ That balances the stages first and looks at the transfers afterwards; a cut else
 """
 
 EXERCISE = function_exercise(
-    id="06f",
-    title="Where to cut",
-    function="min_bottleneck",
-    points=5,
+    __name__,
     calls=networks,
     label="the least bottleneck",
     mistakes=MISTAKES,

@@ -53,10 +53,7 @@ Updates are not put off to the end: then there are no versions
 """
 
 EXERCISE = function_exercise(
-    id="06g",
-    title="Find the bug",
-    function="mended_stage",
-    points=4,
+    __name__,
     calls=stages,
     label="a stage that stashes its weights",
     before=(taken_apart,),

@@ -31,10 +31,7 @@ Asked for are all ranks, not the first alone
 """
 
 EXERCISE = function_exercise(
-    id="06i",
-    title="Within the memory of 1F1B",
-    function="ticks_held",
-    points=3,
+    __name__,
     calls=paths,
     label="ticks for which both stages are held",
     mistakes=MISTAKES,

@@ -31,10 +31,7 @@ First the number of segments, then the peak, then what is recomputed
 """
 
 EXERCISE = function_exercise(
-    id="07a",
-    title="Segments",
-    function="fewest_held",
-    points=3,
+    __name__,
     calls=lengths,
     label="the best number of segments",
     mistakes=MISTAKES,

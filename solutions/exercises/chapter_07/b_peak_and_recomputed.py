@@ -52,10 +52,7 @@ First the peak, then the number of recomputed layers
 """
 
 EXERCISE = function_exercise(
-    id="07b",
-    title="The peak of a plan",
-    function="peak_and_recomputed",
-    points=4,
+    __name__,
     calls=plans,
     label="plans for a chain",
     mistakes=MISTAKES,

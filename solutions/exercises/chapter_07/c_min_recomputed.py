@@ -39,10 +39,7 @@ or
 """
 
 EXERCISE = function_exercise(
-    id="07c",
-    title="Revolve",
-    function="min_recomputed",
-    points=4,
+    __name__,
     calls=chains,
     label="the least recomputed",
     mistakes=MISTAKES,

@@ -97,10 +97,7 @@ A policy may take the whole budget
 """
 
 EXERCISE = function_exercise(
-    id="07d",
-    title="A policy for each operation",
-    function="kept_operations",
-    points=4,
+    __name__,
     cases=blocks,
     mistakes=MISTAKES,
     slow="Of 40 operations there are 2^40 choices. Keep the answers to smaller questions: put @cache above a function of "

@@ -74,10 +74,7 @@ MISTAKES = r"""
 """
 
 EXERCISE = function_exercise(
-    id="07e",
-    title="Residual blocks",
-    function="residual_plan",
-    points=4,
+    __name__,
     cases=networks,
     mistakes=MISTAKES,
     hints="""

@@ -194,10 +194,7 @@ or
 """
 
 EXERCISE = function_exercise(
-    id="07f",
-    title="Recompute in real torch",
-    function="recomputed_step",
-    points=4,
+    __name__,
     cases=networks,
     mistakes=MISTAKES,
     before=(what_went_wrong,),

@@ -136,10 +136,7 @@ or
 """
 
 EXERCISE = function_exercise(
-    id="07g",
-    title="Find the bug",
-    function="mended_step",
-    points=4,
+    __name__,
     calls=steps,
     label="steps of blocks with dropout",
     mistakes=MISTAKES,

@@ -58,10 +58,7 @@ holds the gradient of a layer's last use alone; those of its other uses belong t
 """
 
 EXERCISE = rank_exercise(
-    id="07h",
-    title="Find the bug, on ranks",
-    function="mended_average",
-    points=3,
+    __name__,
     answer="return",
     cases=uses_of_layers,
     dtypes=NUMBERS,

@@ -57,10 +57,7 @@ That is the number of the whole code; cut it into sign, exponent and mantissa
 """
 
 EXERCISE = function_exercise(
-    id="08a",
-    title="What bits mean",
-    function="value_of",
-    points=4,
+    __name__,
     calls=codes,
     label="bits of five formats",
     mistakes=MISTAKES,

@@ -58,10 +58,7 @@ The bias is 2^(exponent bits - 1) - 1
 """
 
 EXERCISE = function_exercise(
-    id="08b",
-    title="The nearest number",
-    function="rounded",
-    points=4,
+    __name__,
     calls=numbers,
     label="numbers rounded to five formats",
     mistakes=MISTAKES,

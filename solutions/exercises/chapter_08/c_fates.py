@@ -52,10 +52,7 @@ From 65504 to below 65520 the nearest number is 65504
 """
 
 EXERCISE = function_exercise(
-    id="08c",
-    title="What survives a scale",
-    function="fates",
-    points=3,
+    __name__,
     calls=gradients,
     label="gradients and loss scales",
     mistakes=MISTAKES,

@@ -55,10 +55,7 @@ Good steps in a row double the scale
 """
 
 EXERCISE = function_exercise(
-    id="08d",
-    title="A loss scale that finds itself",
-    function="loss_scales",
-    points=4,
+    __name__,
     calls=trainings,
     label="steps that overflow or do not",
     mistakes=MISTAKES,

@@ -45,10 +45,7 @@ or
 """
 
 EXERCISE = function_exercise(
-    id="08e",
-    title="The update that vanishes",
-    function="trained_weight",
-    points=3,
+    __name__,
     calls=trainings,
     label="weights and their updates",
     mistakes=MISTAKES,

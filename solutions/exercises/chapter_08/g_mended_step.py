@@ -68,10 +68,7 @@ A step goes against the gradient
 """
 
 EXERCISE = function_exercise(
-    id="08g",
-    title="Find the bug",
-    function="mended_step",
-    points=4,
+    __name__,
     calls=steps,
     label="steps of scaled gradients",
     tolerance=TOLERANCE,

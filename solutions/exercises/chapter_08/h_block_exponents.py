@@ -48,10 +48,7 @@ A block of zeros takes the least exponent that there is, -127
 """
 
 EXERCISE = function_exercise(
-    id="08h",
-    title="Scales for blocks",
-    function="block_exponents",
-    points=3,
+    __name__,
     calls=tables,
     label="exponents of the blocks",
     mistakes=MISTAKES,

@@ -61,10 +61,7 @@ Tucker comes first, then the train
 """
 
 EXERCISE = function_exercise(
-    id="09a",
-    title="What is stored",
-    function="numbers_stored",
-    points=4,
+    __name__,
     calls=matrices,
     label="matrices of one mode to six",
     mistakes=MISTAKES,

@@ -50,10 +50,7 @@ The matrix of a core is r × r', the rank on its left first: here it is transpos
 """
 
 EXERCISE = function_exercise(
-    id="09b",
-    title="One element",
-    function="element",
-    points=3,
+    __name__,
     cases=trains,
     mistakes=MISTAKES,
     before=(

@@ -113,10 +113,7 @@ The singular values must go on with vᵀ: a cut that does not see them cannot te
 """
 
 EXERCISE = function_exercise(
-    id="09c",
-    title="TT-SVD, within an error",
-    function="tt_svd",
-    points=6,
+    __name__,
     cases=tensors,
     mistakes=MISTAKES,
     like=alike,

@@ -76,10 +76,7 @@ A's matrix stands above on the left and B's below on the right: so A's numbers m
 """
 
 EXERCISE = function_exercise(
-    id="09d",
-    title="A difference of two trains",
-    function="subtract",
-    points=4,
+    __name__,
     cases=pairs,
     mistakes=MISTAKES,
     like=alike,

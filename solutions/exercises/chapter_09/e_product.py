@@ -50,10 +50,7 @@ Sum over the whole rank, not over its first value
 """
 
 EXERCISE = function_exercise(
-    id="09e",
-    title="A product without the matrix",
-    function="product",
-    points=5,
+    __name__,
     cases=products,
     mistakes=MISTAKES,
     like=numbers,

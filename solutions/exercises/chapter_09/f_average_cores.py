@@ -48,10 +48,7 @@ divided twice: by the number of ranks, once
 """
 
 EXERCISE = rank_exercise(
-    id="09f",
-    title="Gradients of cores on the wire",
-    function="average_cores",
-    points=5,
+    __name__,
     cases=gradients,
     rules=(
         rules.total_bytes(

@@ -43,10 +43,7 @@ The first row digit counts most, as the first column digit does
 """
 
 EXERCISE = function_exercise(
-    id="09g",
-    title="Find the bug",
-    function="mended_matrix",
-    points=3,
+    __name__,
     cases=trains,
     mistakes=MISTAKES,
     hints="""

@@ -60,10 +60,7 @@ There is no part of a rank: the first whole n above the formula's
 """
 
 EXERCISE = function_exercise(
-    id="10a",
-    title="Where communication overtakes",
-    function="crossover",
-    points=3,
+    __name__,
     calls=clusters,
     label="fourteen clusters",
     mistakes=MISTAKES,

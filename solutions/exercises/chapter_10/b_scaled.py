@@ -59,10 +59,7 @@ or
 """
 
 EXERCISE = function_exercise(
-    id="10b",
-    title="Speed-up and efficiency",
-    function="scaled",
-    points=3,
+    __name__,
     calls=clusters,
     label="two policies on 1 to 16 ranks",
     tolerance=1e-9,

@@ -50,10 +50,7 @@ Return what was sent, then the residual after the last step
 """
 
 EXERCISE = function_exercise(
-    id="10c",
-    title="Nothing may be lost",
-    function="top_k_steps",
-    points=4,
+    __name__,
     calls=trainings,
     label="gradients of one to six steps",
     mistakes=MISTAKES,

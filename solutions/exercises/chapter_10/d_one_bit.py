@@ -76,10 +76,7 @@ What arrives are means: the numbers themselves did not travel
 """
 
 EXERCISE = function_exercise(
-    id="10d",
-    title="One bit",
-    function="one_bit",
-    points=4,
+    __name__,
     calls=rows,
     label="rows of 1 to 17 numbers",
     tolerance=1e-9,

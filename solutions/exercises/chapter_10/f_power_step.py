@@ -76,10 +76,7 @@ or
 """
 
 EXERCISE = rank_exercise(
-    id="10f",
-    title="A sum of thin matrices",
-    function="power_step",
-    points=5,
+    __name__,
     answer="return",
     cases=gradients,
     rules=all_reduced(

@@ -37,10 +37,7 @@ A list of messages for each step, as the steps have lists of buckets
 """
 
 EXERCISE = function_exercise(
-    id="10g",
-    title="Find the bugs",
-    function="mended_messages",
-    points=3,
+    __name__,
     calls=trainings,
     label="buckets of one to five steps",
     mistakes=MISTAKES,

@@ -50,10 +50,7 @@ summed the velocity, which all ranks have already: sum the outer gradient, then 
 """
 
 EXERCISE = rank_exercise(
-    id="10h",
-    title="An outer step",
-    function="outer_step",
-    points=4,
+    __name__,
     answer="return",
     cases=steps,
     rules=all_reduced(lambda case: case.inputs[0][0].numel(), "only the outer gradient crosses the wire, once"),

@@ -50,10 +50,7 @@ A shard is one row of bytes: its records one after the other
 """
 
 EXERCISE = function_exercise(
-    id="11a",
-    title="Write shards",
-    function="pack",
-    points=3,
+    __name__,
     calls=folders,
     label="eight lists of samples",
     mistakes=MISTAKES,

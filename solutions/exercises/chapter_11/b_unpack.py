@@ -64,10 +64,7 @@ The sample begins behind the two bytes of its length
 """
 
 EXERCISE = function_exercise(
-    id="11b",
-    title="Read them back",
-    function="unpack",
-    points=3,
+    __name__,
     calls=shards,
     label="eleven shards, some of them torn",
     before=(torn,),

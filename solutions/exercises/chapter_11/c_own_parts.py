@@ -40,10 +40,7 @@ Cut every sample's place, not every shard
 """
 
 EXERCISE = function_exercise(
-    id="11c",
-    title="Each sample once",
-    function="own_parts",
-    points=4,
+    __name__,
     calls=epochs,
     label="every rank of seven epochs",
     mistakes=MISTAKES,

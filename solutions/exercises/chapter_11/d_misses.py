@@ -48,10 +48,7 @@ The cache has places for so many samples, no fewer
 """
 
 EXERCISE = function_exercise(
-    id="11d",
-    title="What a cache misses",
-    function="misses",
-    points=4,
+    __name__,
     calls=epochs,
     label="seven orders, both policies",
     mistakes=MISTAKES,

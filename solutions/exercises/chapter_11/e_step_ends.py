@@ -45,10 +45,7 @@ The time at which each batch is done, not only the last
 """
 
 EXERCISE = function_exercise(
-    id="11e",
-    title="Loading ahead",
-    function="step_ends",
-    points=4,
+    __name__,
     calls=runs,
     label="ten runs",
     mistakes=MISTAKES,

@@ -64,10 +64,7 @@ The limit is "opens" or "bytes", whichever allows fewer machines
 """
 
 EXERCISE = function_exercise(
-    id="11f",
-    title="How many machines",
-    function="max_nodes",
-    points=4,
+    __name__,
     calls=storages,
     label="twelve storages",
     tolerance=1e-9,

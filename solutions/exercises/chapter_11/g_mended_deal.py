@@ -63,10 +63,7 @@ or
 """
 
 EXERCISE = function_exercise(
-    id="11g",
-    title="Find the bugs",
-    function="mended_deal",
-    points=4,
+    __name__,
     calls=epochs,
     label="three epochs of five data sets",
     mistakes=MISTAKES,

@@ -53,10 +53,7 @@ The waste is a share of *all* the time, less than 1
 """
 
 EXERCISE = function_exercise(
-    id="12a",
-    title="How often to save",
-    function="saving",
-    points=4,
+    __name__,
     calls=trainings,
     label="seven trainings",
     tolerance=1e-6,

@@ -95,10 +95,7 @@ or
 """
 
 EXERCISE = function_exercise(
-    id="12b",
-    title="The newest whole one",
-    function="newest_whole",
-    points=4,
+    __name__,
     cases=folders,
     mistakes=MISTAKES,
     hints="""

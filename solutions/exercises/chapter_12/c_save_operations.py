@@ -121,10 +121,7 @@ or
 """
 
 EXERCISE = function_exercise(
-    id="12c",
-    title="All or nothing",
-    function="save_operations",
-    points=4,
+    __name__,
     cases=folders,
     mistakes=MISTAKES,
     hints="""

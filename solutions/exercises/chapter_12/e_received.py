@@ -60,10 +60,7 @@ Every packet is acknowledged, an old one, too: its first acknowledgment may be l
 """
 
 EXERCISE = function_exercise(
-    id="12e",
-    title="Exactly once",
-    function="received",
-    points=4,
+    __name__,
     calls=wires,
     label="nine wires",
     mistakes=MISTAKES,

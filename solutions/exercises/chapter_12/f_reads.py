@@ -51,10 +51,7 @@ With other ranks, files are not whole pieces any more: which numbers of the row 
 """
 
 EXERCISE = function_exercise(
-    id="12f",
-    title="Other ranks go on",
-    function="reads",
-    points=4,
+    __name__,
     calls=resumes,
     label="eleven restarts",
     mistakes=MISTAKES,

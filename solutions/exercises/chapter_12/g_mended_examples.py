@@ -33,10 +33,7 @@ Saving the order mends it, too, but shuffled is then not 0, 1, 2, ..., as it was
 """
 
 EXERCISE = function_exercise(
-    id="12g",
-    title="Find the bugs",
-    function="mended_examples",
-    points=3,
+    __name__,
     calls=trainings,
     label="seven trainings",
     mistakes=MISTAKES,

@@ -67,10 +67,7 @@ The line is where it began another collective, not that of the one before
 """
 
 EXERCISE = function_exercise(
-    id="12h",
-    title="Which rank was it?",
-    function="out_of_step",
-    points=3,
+    __name__,
     calls=hangs,
     label="seven trainings that hang",
     mistakes=MISTAKES,

@@ -42,10 +42,7 @@ The second is a rank, one number
 """
 
 EXERCISE = function_exercise(
-    id="13a",
-    title="Places on a mesh",
-    function="moved",
-    points=3,
+    __name__,
     calls=moves,
     label="twelve moves",
     mistakes=MISTAKES,

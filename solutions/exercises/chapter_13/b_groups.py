@@ -43,10 +43,7 @@ or
 """
 
 EXERCISE = function_exercise(
-    id="13b",
-    title="Groups",
-    function="groups",
-    points=3,
+    __name__,
     calls=meshes,
     label="fifteen groupings",
     mistakes=MISTAKES,

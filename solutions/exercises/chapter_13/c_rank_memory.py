@@ -80,10 +80,7 @@ Four numbers, not their sum
 """
 
 EXERCISE = function_exercise(
-    id="13c",
-    title="The memory of a rank",
-    function="rank_memory",
-    points=4,
+    __name__,
     calls=ranks,
     label="twelve ranks",
     tolerance=1e-9,

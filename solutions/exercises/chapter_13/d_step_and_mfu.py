@@ -53,10 +53,7 @@ or
 """
 
 EXERCISE = function_exercise(
-    id="13d",
-    title="The work of a step, and MFU",
-    function="step_and_mfu",
-    points=4,
+    __name__,
     calls=rows,
     label="eight trainings",
     tolerance=1e-9,

@@ -74,10 +74,7 @@ The parts, not their sum
 """
 
 EXERCISE = function_exercise(
-    id="13e",
-    title="The time of a step, part by part",
-    function="step_parts",
-    points=4,
+    __name__,
     calls=steps,
     label="ten steps",
     tolerance=1e-9,

@@ -83,10 +83,7 @@ The order is data, pipeline, tensor, micro-batch
 """
 
 EXERCISE = function_exercise(
-    id="13f",
-    title="A planner",
-    function="fastest_plan",
-    points=4,
+    __name__,
     calls=clusters,
     label="sixteen clusters",
     before=(no_plan,),

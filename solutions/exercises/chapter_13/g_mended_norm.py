@@ -70,10 +70,7 @@ The norm is the root of the sum of the squares
 """
 
 EXERCISE = function_exercise(
-    id="13g",
-    title="Find the bugs",
-    function="mended_norm",
-    points=4,
+    __name__,
     calls=meshes,
     label="nine meshes",
     tolerance=1e-9,

@@ -58,10 +58,7 @@ has numbers in wrong places: a piece's place counts from where the new part begi
 """
 
 EXERCISE = rank_exercise(
-    id="13h",
-    title="A reshard",
-    function="resharded",
-    points=4,
+    __name__,
     answer="return",
     cases=meshes,
     rules=(
