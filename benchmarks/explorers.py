@@ -11,13 +11,11 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 
 from benchmarks.row import Row
+from course_lib.widgets import EXPLORERS
 from tests.browser.harness import NotebookPage, chromium_path, headless_chromium, serve
 
 __all__ = ["measure"]
 
-_LIBRARY = ("AllReduceExplorer", "StepExplorer", "ServerExplorer", "SplitExplorer")
-_LIBRARY += ("PipelineExplorer", "TensorExplorer", "PrecisionExplorer", "DecompositionExplorer", "CheckpointExplorer")
-_LIBRARY += ("ScalingExplorer", "StorageExplorer", "FaultsExplorer", "MeshExplorer", "RingExplorer", "CannonExplorer")
 _MORE = Path(__file__).parents[1] / "notebooks" / "00_more.ipynb"
 _KEYS = ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowLeft")
 
@@ -30,14 +28,14 @@ def measure(rounds: int = 2) -> Iterator[Row]:
         home, root = Path(folder, "home"), Path(folder, "root")
         home.mkdir()
         root.mkdir()
-        cells = [f"from course_lib.widgets import {name}\n\n{name}()" for name in _LIBRARY]
+        cells = [f"from course_lib.widgets import {name}\n\n{name}()" for name in EXPLORERS]
         notebook = new_notebook(cells=[new_code_cell(source) for source in (*cells, *_memory_explorer())])
         notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
         nbformat.write(notebook, root / "explorers.ipynb")
         with serve(root, home) as server:
             page = NotebookPage(browser, server, "explorers.ipynb")
             page.run_all()
-            for place, name in enumerate((*_LIBRARY, "memory explorer of chapter 00")):
+            for place, name in enumerate((*EXPLORERS, "memory explorer of chapter 00")):
                 yield from _rows(name, _responses_ms(page, place, rounds))
             page.close()
 

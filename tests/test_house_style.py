@@ -37,8 +37,8 @@ JUDGE, SANDBOX = "course_lib.grading.judge", "course_lib.grading.sandbox"
 # What every chapter may import, beside those that its chapter.json names.
 GROUND = {"checks", "comm", "files", "flops", "live_memory", "published", "replay", "tasks"}
 CHAPTERS = {chapter.name: chapter for chapter in chapters()}
-# Packages and modules whose files list what the underscore says: take yours off when it is mended, add none.
-STILL_LISTED = {"widgets"}
+# The package whose names another one takes by `import *`.
+STARRED = ROOT / "course_lib" / "comm" / "__init__.py"
 # Packages whose table of contents is `ls`: put yours here when it has few files.
 SHORT = [
     "cli",
@@ -207,27 +207,17 @@ def test_no_public_name_hides_a_module(package: str) -> None:
     assert public_names(folder / "__init__.py") & modules == set()
 
 
-def test_a_package_lists_its_public_names() -> None:
-    def unlisted(path: Path) -> list[str]:
-        if path.name != "__init__.py":
-            return []
-        named = public_names(path) - listed(path)
-        return [name for name in named if not name.startswith("_") and name != "annotations"]
-
-    assert {
-        name: what for name, what in offenders(unlisted).items() if name.split("/")[1] in {*CHAPTERS, "tasks"}
-    } == {}
-
-
 def test_a_module_has_no_list_of_names_where_the_underscore_says_the_same() -> None:
     def repeated(path: Path) -> list[str]:
-        package = path.relative_to(ROOT / "course_lib").with_suffix("").parts[0]
-        if path.name == "__init__.py" or package in STILL_LISTED:
-            return []
         targets = [t for n in parsed(path).body if isinstance(n, ast.Assign) for t in n.targets]
         own = {t.id for t in targets if isinstance(t, ast.Name)}
         own |= {n.name for n in parsed(path).body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
-        return sorted(listed(path)) if listed(path) <= own else []
+        if path.name != "__init__.py":
+            return sorted(listed(path)) if listed(path) <= own else []
+        # A package gives what it imports, too. One that lists fewer names, or some that are read late, says more.
+        public = {name for name in own | public_names(path) if not name.startswith("_")} - {"annotations"}
+        imports = [n for n in parsed(path).body if isinstance(n, ast.Import)]
+        return sorted(listed(path)) if listed(path) == public and not imports and path != STARRED else []
 
     assert offenders(repeated) == {}, "take `__all__` away: a name without an underscore is public"
 

@@ -24,29 +24,3 @@ from course_lib.cluster_check.measure import (
 )
 from course_lib.cluster_check.meeting import Meeting, MissingRanks, RankPlace, find_place, meet
 from course_lib.cluster_check.page import draw_checkup, page_of
-
-__all__ = [
-    "NOTE",
-    "PROBLEM",
-    "ProbeAnswer",
-    "CheckError",
-    "Checkup",
-    "ProbeServer",
-    "Facts",
-    "ClusterFinding",
-    "Meeting",
-    "MissingRanks",
-    "RankPair",
-    "RankPlace",
-    "check_up",
-    "collect_facts",
-    "draw_checkup",
-    "expected_seconds",
-    "find_place",
-    "measure_all_reduce",
-    "measure_pairs",
-    "meet",
-    "page_of",
-    "probe",
-    "rounds_of_pairs",
-]

@@ -20,25 +20,3 @@ from course_lib.compression.one_bit_adam import OneBitAdam
 from course_lib.compression.outer_step import OuterStep
 from course_lib.compression.power_sgd import PowerSGD, as_matrix, gradients_in, power_sgd_bytes
 from course_lib.compression.pruning import MaskedAllReduce, magnitude_masks, prune_neurons
-
-__all__ = [
-    "Compressor",
-    "pack",
-    "unpack",
-    "CompressedAllReduce",
-    "CompressedSums",
-    "TopK",
-    "OneBit",
-    "pack_bits",
-    "unpack_bits",
-    "PowerSGD",
-    "as_matrix",
-    "gradients_in",
-    "power_sgd_bytes",
-    "magnitude_masks",
-    "MaskedAllReduce",
-    "prune_neurons",
-    "ddp_hook",
-    "OneBitAdam",
-    "OuterStep",
-]

@@ -14,18 +14,3 @@ from course_lib.desk.files import DeskError
 from course_lib.desk.points import KeptPoints, desk_around, keep, kept_points
 from course_lib.desk.start import START, next_step, write_start_page
 from course_lib.desk.update import lay
-
-__all__ = [
-    "START",
-    "ChapterOutline",
-    "DeskError",
-    "ExerciseOutline",
-    "KeptPoints",
-    "desk_around",
-    "keep",
-    "kept_points",
-    "lay",
-    "next_step",
-    "outline",
-    "write_start_page",
-]

@@ -26,18 +26,3 @@ The process that decides never runs student code, and reads nothing from it but 
 
 from course_lib.grading.exercise import ANYTHING, Case, Exercise, Failure, Outcome, Part, Rule, whole_numbers
 from course_lib.grading.rehearsal.check import CheckReport, check, check_chapter, hint
-
-__all__ = [
-    "ANYTHING",
-    "Case",
-    "CheckReport",
-    "Exercise",
-    "Failure",
-    "Outcome",
-    "Part",
-    "Rule",
-    "check",
-    "check_chapter",
-    "hint",
-    "whole_numbers",
-]

@@ -9,23 +9,3 @@ from course_lib.tasks.digits import Digits, accuracy, digit_batches, digits_mode
 from course_lib.tasks.gpt import GPT, GPTConfig, next_token_loss
 from course_lib.tasks.lstm import LanguageLSTM, LSTMConfig
 from course_lib.tasks.text import encode, load_source_text, source_tokens, text_batches
-
-__all__ = [
-    "random_batches",
-    "Digits",
-    "load_digits",
-    "digit_batches",
-    "digits_model",
-    "scores",
-    "accuracy",
-    "Classifier",
-    "load_source_text",
-    "encode",
-    "source_tokens",
-    "text_batches",
-    "GPTConfig",
-    "GPT",
-    "LSTMConfig",
-    "LanguageLSTM",
-    "next_token_loss",
-]

@@ -34,16 +34,6 @@ from course_lib.widgets.controls import (
 from course_lib.widgets.explorer import Part
 from course_lib.widgets.settings import EVERY, SteppedExplorer, control, control_of
 
-__all__ = [
-    "MAP_RANKS",
-    "MAP_SIZES",
-    "MAX_CHUNK_RANKS",
-    "AllReduceExplorer",
-    "AllReduceModel",
-    "AllReduceSetting",
-    "Wires",
-]
-
 MAX_CHUNK_RANKS = 16
 MAP_SIZES = tuple(int(size) for size in one_two_five(1_000, 10**9))
 MAP_RANKS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 44)

@@ -15,8 +15,6 @@ from course_lib.model_parallel.layouts import part_lengths
 from course_lib.widgets.controls import scale, step_slider
 from course_lib.widgets.settings import EVERY, SteppedExplorer, control
 
-__all__ = ["CannonExplorer", "CannonSetting", "Turn", "describe_turn", "turn_of"]
-
 _RANKS = (1, 2, 3, 4, 6, 8, 9, 16, 32, 64)
 _LENGTHS = [2**k for k in range(3, 15)]
 

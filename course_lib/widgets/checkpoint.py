@@ -34,21 +34,6 @@ from course_lib.draw.panels import Line, Lines, Matrix, Table, axis
 from course_lib.widgets.controls import disable, menu, number, step_slider
 from course_lib.widgets.settings import EVERY, SteppedExplorer, control, control_of
 
-__all__ = [
-    "BEST",
-    "OWN",
-    "SIZES",
-    "STRATEGIES",
-    "CheckpointExplorer",
-    "CheckpointSetting",
-    "describe_moment",
-    "frontier_of",
-    "graph_of",
-    "moments_of",
-    "plan_of",
-    "points_of",
-]
-
 Plan = tuple[Action, ...]
 
 BEST, OWN = "best plan for the budget", "your own"

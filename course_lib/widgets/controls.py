@@ -12,29 +12,6 @@ import traitlets
 
 from course_lib.draw.units import format_bytes, format_rate, format_seconds, one_two_five
 
-__all__ = [
-    "Play",
-    "Bits",
-    "bytes_slider",
-    "disable",
-    "fit_bits",
-    "menu",
-    "nearest",
-    "number",
-    "offer",
-    "offered",
-    "others_than",
-    "put_back",
-    "rate_slider",
-    "rule_against",
-    "scale",
-    "seconds_slider",
-    "shown_value",
-    "state",
-    "step_player",
-    "step_slider",
-]
-
 Control = TypeVar("Control", bound=ipywidgets.Widget)
 _LOOK: Any = {"style": {"description_width": "8.4em"}, "layout": {"width": "auto"}}
 

@@ -24,23 +24,6 @@ from course_lib.widgets.controls import disable, menu, number, scale, step_slide
 from course_lib.widgets.decomposition_cuts import cutting_pictures
 from course_lib.widgets.settings import EVERY, SteppedExplorer, control, control_of
 
-__all__ = [
-    "CUTS",
-    "CUTTING",
-    "FORMATS",
-    "LAYER",
-    "SIDE",
-    "TENSORS",
-    "DecompositionExplorer",
-    "DecompositionSetting",
-    "Kept",
-    "describe_decomposition",
-    "kept_of",
-    "on_one_thread",
-    "picture_of",
-    "tensor_of",
-]
-
 SIDE = 64  # of the square in which every tensor is shown
 FORMATS = ("two thin matrices", "Tucker", "tensor train")
 CUTTING = "TT-SVD, cut by cut"  # is shown in place of a format

@@ -13,8 +13,6 @@ from course_lib.draw.colors import COLORS
 from course_lib.draw.panels import Line, Lines, Sketch, Table, axis
 from course_lib.draw.panels.drawing import QUIET, Boxes, Key, Shape, Text, text_width_px
 
-__all__ = ["Cut", "cutting_pictures", "cuts_of", "describe_cut"]
-
 _CORE, _HIGH = COLORS["blue"], 120.0
 
 

@@ -25,8 +25,6 @@ from course_lib.draw.style import Picture, words_below
 from course_lib.widgets.controls import Play, others_than, put_back, rule_against, shown_value, state
 from course_lib.widgets.html import error_html, error_text, note_html, page_html, part_html, words_html
 
-__all__ = ["Explorer", "Part"]
-
 Part = Panel | Table | str  # a str is a sentence of the caption
 _MOVE_IT = "run this cell to move it"
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"

@@ -9,8 +9,6 @@ from course_lib.draw.panels import Cell, Matrix, Sketch, Table
 from course_lib.draw.panels.drawing import FAINT, INK, QUIET, Boxes, Key, Shape, Text
 from course_lib.faults import DamagedFileError, seal, unseal
 
-__all__ = ["OPERATIONS", "WAYS", "Save", "cut_pictures", "describe_cut", "outcomes", "save_at"]
-
 OVER, BESIDE = "a save, over the old file", "a save, beside it, renamed"
 ATOMIC = "a save, as the library's"
 _WRITING = ("open", "write", "flush, half", "flush, all")

@@ -12,8 +12,6 @@ from course_lib.draw.panels.drawing import INK as INK_NAME
 from course_lib.draw.panels.panel import Panel, Table
 from course_lib.draw.panels.svg import THEME, drawing_svg, legend_html, room_css
 
-__all__ = ["error_html", "error_text", "note_html", "page_html", "part_html", "words_html"]
-
 INK, FAINT = THEME[INK_NAME], THEME[FAINT_NAME]
 _FOLDER = Path(__file__).parent
 

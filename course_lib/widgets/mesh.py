@@ -32,8 +32,6 @@ from course_lib.widgets.controls import disable, menu, number, offer
 from course_lib.widgets.mesh_grid import grid_panel
 from course_lib.widgets.settings import EVERY, SettingExplorer, control, control_of
 
-__all__ = ["PRESETS", "TOKENS", "MeshExplorer", "MeshSetting", "MeshStep", "choices", "published_setting", "settle"]
-
 TOKENS = 450e9  # of a run: those for which Narayanan et al. (2021) estimate 84 days
 _SIZES = ("gpus", "context", "tensor", "pipeline", "micro_batch", "chunks", "expert")  # in the order of settling
 _CONTEXTS, _LEAST_TOKENS = (1, 2, 4, 8, 16, 32), 1024  # tokens that a context rank has at least

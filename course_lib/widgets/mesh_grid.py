@@ -16,8 +16,6 @@ from course_lib.draw.units import format_count
 from course_lib.mesh import Coordinates, Mesh
 from course_lib.mesh.coordinates import At
 
-__all__ = ["grid_panel"]
-
 _GROUPS = {
     "this rank": COLORS["vermillion"],
     "its tensor group": COLORS["blue"],

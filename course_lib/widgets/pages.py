@@ -9,8 +9,6 @@ from typing import Any
 
 from course_lib.widgets.explorer import Explorer
 
-__all__ = ["explorer_cells", "explorer_of"]
-
 
 def explorer_cells(notebook: Mapping[str, Any]) -> dict[int, tuple[str, list[str]]]:
     """Number of each cell that ends in an explorer -> its source, and those of the cells of code before it."""

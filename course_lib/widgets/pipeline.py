@@ -23,22 +23,6 @@ from course_lib.pipeline import (
 from course_lib.widgets.controls import menu, number, scale, step_slider
 from course_lib.widgets.settings import EVERY, SteppedExplorer, control, control_of
 
-__all__ = [
-    "BATCHES",
-    "Moment",
-    "PipelineExplorer",
-    "PipelineSetting",
-    "bubble_curve",
-    "describe_moment",
-    "describe_pipeline",
-    "held_of",
-    "moment_of",
-    "moments_of",
-    "schedule_of",
-    "stages_a_rank",
-    "timeline_of",
-]
-
 _SAME_S = 1e-9  # what is no further apart begins at once
 _MAX_MOMENTS = 40
 BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32)

@@ -23,19 +23,6 @@ from course_lib.widgets.controls import Bits, disable, menu, scale, step_slider
 from course_lib.widgets.precision_rounding import STEPS, VALUES, rounding_pictures
 from course_lib.widgets.settings import EVERY, SteppedExplorer, control, control_of
 
-__all__ = [
-    "CLICKABLE",
-    "NETWORKS",
-    "SCALES",
-    "PrecisionExplorer",
-    "PrecisionSetting",
-    "Sorted",
-    "describe_precision",
-    "neighbors",
-    "of_network",
-    "sort_gradients",
-]
-
 CLICKABLE: Mapping[str, FloatFormat] = {each.name: each for each in (FP16, BF16, E4M3, E5M2)}
 NETWORKS = ("autoencoder, after 100 steps", "digits network, new", "LSTM on text, new")
 

@@ -10,8 +10,6 @@ from course_lib.draw.panels import Cell, Matrix, Sketch, Table
 from course_lib.draw.panels.drawing import FAINT, INK, Boxes, Key, Polyline, Ring, Shape, Text, text_at
 from course_lib.precision import FloatFormat
 
-__all__ = ["STEPS", "VALUES", "Rounding", "describe_rounding", "rounding_of", "rounding_pictures"]
-
 STEPS = 4
 VALUES = {"0.1": 0.1, "1/3": 1 / 3, "1 + 1/16": 1 + 1 / 16, "1 + 2⁻¹¹": 1 + 2**-11, "1 + 3 · 2⁻¹¹": 1 + 3 * 2**-11}
 VALUES |= {"257": 257.0, "2⁻¹⁰": 2**-10}

@@ -15,19 +15,6 @@ from course_lib.tensor_parallel import pairs_per_step, places_in_order, places_i
 from course_lib.widgets.controls import menu, number, scale, step_slider
 from course_lib.widgets.settings import EVERY, SteppedExplorer, control
 
-__all__ = [
-    "IN_ORDER",
-    "RING_RANKS",
-    "TOKENS",
-    "ZIGZAG",
-    "RingExplorer",
-    "RingSetting",
-    "RingStep",
-    "describe_ring",
-    "pairs_of",
-    "ring_step",
-]
-
 IN_ORDER, ZIGZAG = "in order", "zigzag"
 TOKENS = 1024  # of a sequence
 RING_RANKS = 16  # at most: more have no room

@@ -28,19 +28,6 @@ from course_lib.scaling import (
 from course_lib.widgets.controls import disable, menu, rate_slider, scale
 from course_lib.widgets.settings import EVERY, SettingExplorer, control
 
-__all__ = [
-    "COLORS",
-    "OWN",
-    "RANKS",
-    "Scaling",
-    "ScalingExplorer",
-    "ScalingSetting",
-    "columns_panel",
-    "crossings",
-    "describe_scaling",
-    "parts_of",
-]
-
 OWN = "your own"
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 PLAIN = "fp32"

@@ -30,8 +30,6 @@ import ipywidgets
 from course_lib.widgets.controls import Play, disable, step_player
 from course_lib.widgets.explorer import Explorer, Part
 
-__all__ = ["EVERY", "SettingExplorer", "SteppedExplorer", "control", "control_of"]
-
 EVERY: Any = None  # in the book a control offers every value that it has
 _NOT_IN_BOOK: Any = ()
 

@@ -13,8 +13,6 @@ from course_lib.model_parallel import ALEXNET, ConvShape, HybridPlan, choose_spl
 from course_lib.widgets.controls import menu, scale
 from course_lib.widgets.settings import EVERY, SettingExplorer, control
 
-__all__ = ["BATCHES", "CUTS", "PARTS", "SplitExplorer", "SplitSetting"]
-
 CUTS = {"by examples": "data", "by outputs": "model"}  # as pages say it -> as `choose_splits` does
 BATCHES = (4, 32, 128, 512, 1024, 2048, 3000, 3500, 4096, 8192)
 PARTS = ("gradients of weights", "outputs", "gradients of inputs", "changes of the cut")

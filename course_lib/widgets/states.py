@@ -16,8 +16,6 @@ import ipywidgets
 from course_lib.widgets.controls import Bits, fit_bits, offered, rule_against, shown_value
 from course_lib.widgets.explorer import Explorer
 
-__all__ = ["Place", "places_of", "states_of"]
-
 
 class Place(NamedTuple):
     """What a page shows where the controls stand somewhere.

@@ -14,18 +14,6 @@ from course_lib.draw.units import format_bytes, format_count, format_seconds, fo
 from course_lib.widgets.controls import bytes_slider, menu, scale, seconds_slider
 from course_lib.widgets.settings import EVERY, SettingExplorer, control
 
-__all__ = [
-    "BATCH",
-    "BUCKETS",
-    "RANKS",
-    "StepExplorer",
-    "StepSetting",
-    "bucket_curve",
-    "describe_step",
-    "scaling_curve",
-    "timeline_of",
-]
-
 RANKS = tuple(2**k for k in range(11))
 BUCKETS = tuple(int(size) for size in one_two_five(10_000, 5 * 10**9))
 

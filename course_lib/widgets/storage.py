@@ -16,20 +16,6 @@ from course_lib.widgets.controls import disable, menu, scale, step_slider
 from course_lib.widgets.settings import EVERY, SteppedExplorer, control
 from course_lib.widgets.storage_way import way_pictures, way_steps
 
-__all__ = [
-    "BATCH",
-    "FILE_SAMPLES",
-    "GPUS",
-    "LOCAL",
-    "MACHINES",
-    "STORAGES",
-    "InputPath",
-    "StorageExplorer",
-    "StorageSetting",
-    "describe_input",
-    "format_gpus",
-]
-
 MACHINES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 FILE_SAMPLES = (1, 2, 5, 12, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 GPUS = 8  # of each machine

@@ -13,8 +13,6 @@ from course_lib.draw.units import format_count, format_seconds, format_share
 if TYPE_CHECKING:
     from course_lib.widgets.storage import InputPath
 
-__all__ = ["StorageStop", "describe_way", "moments", "way_of", "way_pictures", "way_steps", "whole_seconds"]
-
 # The places in their order, and what a request does there.
 _DOES = {
     "queue": "waits for the servers to open its file",

@@ -23,8 +23,6 @@ from course_lib.tensor_parallel import CUTS, CutStep, gpt_parameters
 from course_lib.widgets.controls import disable, nearest, number, offer, rate_slider, scale
 from course_lib.widgets.settings import EVERY, SettingExplorer, control
 
-__all__ = ["GPUS", "HEADS", "TensorExplorer", "TensorSetting", "block_panel", "describe_tensor"]
-
 GPUS_PER_MACHINE = 8
 GPUS = (1, 2, 4, 8, 16, 32, 64)
 HEADS = (8, 12, 16, 20, 24, 32, 64, 96)

@@ -16,7 +16,7 @@ from .harness import PICTURE_CHANGED, PICTURE_IS, NotebookPage, Server, comes_to
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
 
-EXPLORERS = tuple(name for name in course_lib.widgets.__all__ if name.endswith("Explorer") and name != "Explorer")
+EXPLORERS = tuple(course_lib.widgets.EXPLORERS)
 NO_MENU = "this explorer has sliders and buttons only"
 SIZES = {"a laptop": (1366, 768), "a laptop at 150 %": (911, 512), "a narrow window": (900, 900)}
 # All that JupyterLab would take for a command on a cell, and what moves from cell to cell.

@@ -51,11 +51,8 @@ class TooLong(BaseException):
 @functools.cache
 def explorers() -> dict[str, Callable[[], Explorer]]:
     """Every class of explorers that the library offers, and every explorer that a page makes for itself."""
-    offered = {name: getattr(course_lib.widgets, name) for name in course_lib.widgets.__all__}
     found: dict[str, Callable[[], Explorer]] = {
-        name: each
-        for name, each in offered.items()
-        if isinstance(each, type) and issubclass(each, Explorer) and each is not Explorer
+        name: getattr(course_lib.widgets, name) for name in course_lib.widgets.EXPLORERS
     }
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         cells = ["".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]

@@ -7,7 +7,7 @@ import pytest
 import course_lib.widgets
 from course_lib.draw.units import format_count
 
-EXPLORERS = [name for name in course_lib.widgets.__all__ if name.endswith("Explorer") and name != "Explorer"]
+EXPLORERS = course_lib.widgets.EXPLORERS
 THINGS = "ranks|stages|micro-batches|devices|steps|times|sequences|nodes|buckets|layers|chunks|failures|samples|updates"
 ONE_OF_MANY = re.compile(rf"(?<!rank )(?<!stage )(?<!worker )(?<![/×+−-] )(?<![\w.,/×+−-])1 (?:{THINGS}|values|GPUs)\b")
 

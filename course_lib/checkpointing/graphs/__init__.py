@@ -26,28 +26,3 @@ from course_lib.checkpointing.graphs.models import (
 )
 from course_lib.checkpointing.graphs.partitioner import measure_step, partitioned_step
 from course_lib.checkpointing.graphs.separators import cut_width, parts_of, separator_plan, tree_decomposition
-
-__all__ = [
-    "ResidualNet",
-    "UNet",
-    "DenseNet",
-    "trace_model",
-    "SHAPES",
-    "chain_shape",
-    "residual_shape",
-    "unet_shape",
-    "tree_shape",
-    "computed_nodes",
-    "with_frees",
-    "cut_plan",
-    "tree_decomposition",
-    "cut_width",
-    "parts_of",
-    "separator_plan",
-    "FrontierPlan",
-    "graph_frontier",
-    "graph_optimum",
-    "min_cost",
-    "measure_step",
-    "partitioned_step",
-]

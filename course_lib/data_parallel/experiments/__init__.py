@@ -16,19 +16,3 @@ from course_lib.data_parallel.experiments.large_batch import (
     updates_to_goal,
 )
 from course_lib.data_parallel.experiments.timed_layers import timed_sharded_step, timed_step
-
-__all__ = [
-    "timed_step",
-    "timed_sharded_step",
-    "statistics_scatter",
-    "expected_scatter",
-    "variance_parts",
-    "running_weight",
-    "train_with_batch_norm",
-    "noise_in_training",
-    "updates_to_goal",
-    "fit_critical_batch_size",
-    "GOYAL_ERRORS",
-    "GOYAL_RECIPES",
-    "error_by_batch_size",
-]

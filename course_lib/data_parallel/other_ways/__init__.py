@@ -23,26 +23,3 @@ from course_lib.data_parallel.other_ways.stragglers import (
     train_balanced,
     train_redundantly,
 )
-
-__all__ = [
-    "CharacterModel",
-    "SharedRow",
-    "average_parameters",
-    "drift",
-    "expected_step_s",
-    "gossip_factor",
-    "gossip_round",
-    "keep_averaging",
-    "parallel_streams",
-    "part_batches",
-    "random_seconds",
-    "rounds_to_agree",
-    "slowest_rank_s",
-    "time_split_gradient",
-    "train_balanced",
-    "train_local_sgd",
-    "train_on_streams",
-    "train_redundantly",
-    "train_with_gossip",
-    "windows",
-]

@@ -14,20 +14,3 @@ from course_lib.data_parallel.zero.memory import (
 )
 from course_lib.data_parallel.zero.optimizer import ShardedOptimizer
 from course_lib.data_parallel.zero.stages import ZERO_STAGES, ShardedGradients, ShardedParameters
-
-__all__ = [
-    "MIXED_ADAM",
-    "FP32_ADAM",
-    "FP32_MOMENTUM",
-    "zero_parts",
-    "zero_bytes",
-    "ShardedOptimizer",
-    "ShardedGradients",
-    "ShardedParameters",
-    "ZERO_STAGES",
-    "FetchedAhead",
-    "elements_held",
-    "Held",
-    "memory_moments",
-    "zero_elements_sent",
-]

@@ -5,20 +5,3 @@ from course_lib.draw.panels.lines import Line, Lines
 from course_lib.draw.panels.matrix import Cell, Matrix
 from course_lib.draw.panels.panel import Panel, PanelAxis, Sketch, Table, axis
 from course_lib.draw.panels.timeline import Events, Lane, Stretch, Timeline
-
-__all__ = [
-    "PanelAxis",
-    "Bars",
-    "Cell",
-    "Events",
-    "Lane",
-    "Line",
-    "Lines",
-    "Matrix",
-    "Panel",
-    "Sketch",
-    "Stretch",
-    "Table",
-    "Timeline",
-    "axis",
-]

@@ -16,20 +16,3 @@ from course_lib.faults.delivery.protocols import (
     SelectiveRepeat,
 )
 from course_lib.faults.delivery.simulation import Crossing, Delivery, deliver
-
-__all__ = [
-    "LossyWire",
-    "Packet",
-    "Receiver",
-    "Sender",
-    "KeepAll",
-    "SendOnce",
-    "KeepNext",
-    "StopAndWait",
-    "KeepOrder",
-    "SelectiveRepeat",
-    "Crossing",
-    "Delivery",
-    "deliver",
-    "transmissions_per_message",
-]

@@ -7,27 +7,3 @@ from course_lib.faults.experiments.elastic import elastic_run
 from course_lib.faults.experiments.slow_links import link_seconds, ring_avoiding
 from course_lib.faults.experiments.bit_flips import bit_effects, flip_bit, CHECKS, PLACES, corrupted_step, outvoted
 from course_lib.faults.experiments.storm import NodeFailure, Weather, failures_of, DESIGNS, train_in
-
-__all__ = [
-    "Life",
-    "KilledTraining",
-    "live",
-    "kill_training",
-    "LogLine",
-    "Logs",
-    "logs_of",
-    "elastic_run",
-    "link_seconds",
-    "ring_avoiding",
-    "bit_effects",
-    "flip_bit",
-    "CHECKS",
-    "PLACES",
-    "corrupted_step",
-    "outvoted",
-    "NodeFailure",
-    "Weather",
-    "failures_of",
-    "DESIGNS",
-    "train_in",
-]

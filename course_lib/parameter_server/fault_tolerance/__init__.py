@@ -11,16 +11,3 @@ from course_lib.parameter_server.fault_tolerance.exactly_once import (
 )
 from course_lib.parameter_server.fault_tolerance.zmq_mailbox import ZmqMailbox
 from course_lib.parameter_server.fault_tolerance.cluster import MemberProcesses, run_members, Member
-
-__all__ = [
-    "WriteAheadLog",
-    "Dispatcher",
-    "Durable",
-    "IdempotentServer",
-    "QueueWorker",
-    "recover",
-    "ZmqMailbox",
-    "MemberProcesses",
-    "run_members",
-    "Member",
-]

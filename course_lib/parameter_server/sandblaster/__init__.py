@@ -17,18 +17,3 @@ from course_lib.parameter_server.sandblaster.vector_server import (
     PortionWorker,
     VectorServer,
 )
-
-__all__ = [
-    "FixedStep",
-    "CurvaturePair",
-    "WolfeStep",
-    "commands_of",
-    "lbfgs_commands",
-    "two_loop_recursion",
-    "COMMANDS",
-    "Command",
-    "ShardVectors",
-    "Coordinator",
-    "PortionWorker",
-    "VectorServer",
-]

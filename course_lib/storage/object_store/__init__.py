@@ -7,17 +7,3 @@ what their records say.
 from course_lib.storage.object_store.client import Backoff, StoreClient, StoreError, load, read_share
 from course_lib.storage.object_store.process import ObjectStore
 from course_lib.storage.object_store.request_log import LoadSummary, Request, percentile, reads, summarize
-
-__all__ = [
-    "ObjectStore",
-    "StoreClient",
-    "StoreError",
-    "Backoff",
-    "load",
-    "read_share",
-    "Request",
-    "LoadSummary",
-    "summarize",
-    "reads",
-    "percentile",
-]
