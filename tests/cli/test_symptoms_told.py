@@ -1,6 +1,7 @@
-"""What people say or paste, in symptoms_told.txt: the row of its cause is among the three that are named.
+"""What people say or paste, in symptoms_told/: the row of its cause is among the three that are named.
 
-There `# ` begins a row, or `nothing` what the page does not know, and `\\n` stands for the end of a line.
+A file there is called like the row's table. In it `# ` begins a row, or `nothing` what the page does not know, and
+`\\n` stands for the end of a line.
 """
 
 import re
@@ -12,7 +13,8 @@ from course_lib.cli.symptoms import fitting, read_rows
 
 HERE = Path(__file__).parent
 ROWS = read_rows((HERE.parents[1] / "notebooks" / "symptoms.md").read_text(encoding="utf-8"))
-PARTS = re.findall(r"^# (.+)\n((?:.+\n)+)", (HERE / "symptoms_told.txt").read_text(encoding="utf-8"), re.MULTILINE)
+FILES = [path.read_text(encoding="utf-8") for path in sorted(HERE.glob("symptoms_told/*.txt"))]
+PARTS = [part for text in FILES for part in re.findall(r"^# (.+)\n((?:.+\n)+)", text, re.MULTILINE)]
 
 
 @pytest.mark.parametrize(("begins", "text"), [(row, text) for row, texts in PARTS for text in texts.splitlines()])
