@@ -22,7 +22,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("clone")
     for folder in FOLDERS:
         shutil.copytree(ROOT / folder, root / folder)  # with what is compiled
-    shutil.copy(ROOT / "pyproject.toml", root)
+    for file in ("pyproject.toml", "by_day.py"):  # which tests import
+        shutil.copy(ROOT / file, root)
     return root
 
 
