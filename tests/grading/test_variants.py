@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from course_lib.cli.build import derived_text
-from course_lib.grading.exercises import variants
+from course_lib.grading.exercises import find, variants
 from course_lib.grading.exercises.sources import FOLDER, MARKERS, program
 
 SECRETS = ("the lecturer's own", "another lecturer")
@@ -105,7 +105,8 @@ def points(exercise, answer):
 found = {}
 for exercise_id, public in json.load(sys.stdin).items():
     exercise = find(exercise_id)
-    wrong = {"the public answer": points(exercise, public)[0]}
+    got, told = points(exercise, public)
+    wrong = {"the public answer": got}
     own = points(exercise, source_of(exercise))[0]
     if own != exercise.points:
         wrong["its own answer"] = own
@@ -113,13 +114,13 @@ for exercise_id, public in json.load(sys.stdin).items():
         got, said = points(exercise, source_of(exercise, mistake))
         if got >= exercise.points or mistake.text.split("{")[0] not in said:
             wrong[mistake.text] = got, said
-    found[exercise_id] = len(exercise.mistakes), wrong
+    found[exercise_id] = [mistake.text for mistake in exercise.mistakes], told, wrong
 print("FOUND" + json.dumps(found))
 """
 
 
 def tried(chosen, folder):
-    """Of each of these variants how many mistakes it has, and what is not as it should be."""
+    """Of each of these variants its mistakes, what the public answer is told, and what is not as it should be."""
     pack = folder / "pack.zip"
     pack.write_bytes(variants.varied_pack(chosen, "0" * 12)[0])
     public = {one.exercise_id: program(one.exercise_id)[1] for one in chosen}
@@ -133,9 +134,11 @@ def tried(chosen, folder):
 
 
 def held(chosen, folder):
-    for exercise_id, (count, wrong) in tried(chosen, folder).items():
+    for exercise_id, (mistakes, told, wrong) in tried(chosen, folder).items():
         assert wrong == {"the public answer": 0}, exercise_id
-        assert count >= 2, exercise_id
+        assert len(mistakes) >= 2, exercise_id
+        own = set(mistakes) - {mistake.text for mistake in find(exercise_id).mistakes}
+        assert any(sentence in told for sentence in own), f"{exercise_id}: what differs here is not told, but {told}"
 
 
 @pytest.mark.parametrize("exercise_id", ["05c", "10d"])
